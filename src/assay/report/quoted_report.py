@@ -126,7 +126,6 @@ def bibtex(report: OpenReport, authors: Sequence[str], version: str) -> str:
 
     ``authors``: who stands for it, by name; ``version``: of Assay.
     """
-    assert report.signed is not None
     signed, stamp = report.signed, project_stamp(report.contents.catalog)
     targets, measured = report.contents.catalog.targets, report.verdicts.dropna(subset="gpu")
     on_targets = zip(measured.gpu, measured.target, strict=True)

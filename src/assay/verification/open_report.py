@@ -32,8 +32,7 @@ class OpenReport:
     contents: ReportContents
     manifest_sha256: str
     """Names the report: the digest of its list of files."""
-    signed: SignedFiles | None
-    """None where it was opened without asking for a signature."""
+    signed: SignedFiles
 
     @property
     def run(self) -> str:
@@ -46,14 +45,14 @@ class OpenReport:
         return self.contents.pipeline.commit
 
     @property
-    def created(self) -> str | None:
+    def created(self) -> str:
         """Return when it was signed, by the signer's word: UTC, ISO 8601."""
-        return self.signed.statement.predicate.created if self.signed else None
+        return self.signed.statement.predicate.created
 
     @property
-    def keyid(self) -> str | None:
+    def keyid(self) -> str:
         """Return the id of the trusted key that signed it."""
-        return self.signed.signer.keyid if self.signed else None
+        return self.signed.signer.keyid
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -92,21 +91,18 @@ class OpenReport:
         return frames.builds([*own, *taken])
 
 
-def open_report(
-    path: Path | str, keys: Sequence[Path | str] | None = None, *, signed: bool = True
-) -> OpenReport:
+def open_report(path: Path | str, keys: Sequence[Path | str] | None = None) -> OpenReport:
     """Return the report at ``path``, a directory or its archive.
 
     Its signature and every byte are checked against ``keys``, files of public keys (None: those
     that the checkout trusts). So what it says is what a trusted key signed, and need not be true:
-    ``./assay verify`` judges it again. ``signed``: False reads what nobody vouches for, each file
-    within bounds and all of them without any of time: for reports of your own. Raises
-    CheckFailed where a check fails; BadInput where there is no report, or a malformed one.
+    ``./assay verify`` judges it again. Raises CheckFailed where a check fails; BadInput where there
+    is no report, or a malformed one.
     """
     root = checkout_root()
     named = trusted_keys(root) if keys is None else [Path(key) for key in keys]
     with opened_report(Path(path)) as folder:
-        vouched = _vouched(folder, named) if signed else None
+        vouched = _vouched(folder, named)
         digest = sha256_bytes(read_bytes(folder / MANIFEST, MOST_DOCUMENT))
         return OpenReport(Path(path), read_contents(folder), digest, vouched)
 

@@ -117,7 +117,6 @@ def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None)
     with opened_report(path) as folder:
         whose = own if project_of(folder / "evidence") else None
         report = replace(open_report(folder, keys or opt.keys_of(whose)), path=path)
-    assert report.signed is not None
     signer = report.signed.signer
     checked = "every file is as it was signed; nothing was judged again (./assay verify does)"
     progress(f"{report_name(path)}: signed by {signer.name} ({signer.keyid[:SHORT]}): {checked}")
@@ -136,7 +135,6 @@ def _text(report: OpenReport, wanted: Format) -> str:
 
 def report_bibtex(report: OpenReport) -> str:
     """Return a report's BibTeX entry: by our authors where our key signed, else by the signer."""
-    assert report.signed is not None
     signer, stated = report.signed.signer, report.contents.pipeline.signing_key
     own = stated.name if stated and stated.keyid == signer.keyid else None
     authors = [own or signer.name]
