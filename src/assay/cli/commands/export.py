@@ -4,9 +4,7 @@ import importlib.util
 import io
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -145,27 +143,15 @@ def report_bibtex(report: OpenReport) -> str:
 
 
 def _write_tables(report: OpenReport, form: Format, names: Sequence[str], out: Path | None) -> None:
-    """Write the tables, all of them or none."""
+    """Write the tables, once all of them are made."""
     folder = out or Path(f"{report.run}_tables")
     require_folder_place(folder, folder / ABOUT)
-    there = folder.is_dir()
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []  # said when all is written: a reader who goes after a line keeps none away
-    try:
-        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as made:
-            for name in dict.fromkeys(names):
-                frame, file = getattr(report, name), f"{name}.{form.value}"
-                write_bytes(Path(made, file), table_bytes(frame, form))
-                written.append(f"{folder / file}: {counted(len(frame), 'row')}")
-            write_bytes(Path(made, ABOUT), about(report))
-            for path in Path(made).iterdir():
-                path.replace(folder / path.name)
-    finally:
-        if not there:
-            with suppress(OSError):  # it holds the tables
-                folder.rmdir()
-    for line in written:
-        say(line)
+    frames = {name: getattr(report, name) for name in names}
+    made = {f"{name}.{form.value}": table_bytes(frame, form) for name, frame in frames.items()}
+    for file, data in {**made, ABOUT: about(report)}.items():
+        write_bytes(folder / file, data)
+    for file, frame in zip(made, frames.values(), strict=True):
+        say(f"{folder / file}: {counted(len(frame), 'row')}")
     say(f"{folder / ABOUT}: columns and their units, and which report this is")
 
 
