@@ -51,6 +51,14 @@ def test_intervals_that_meet_share_a_rank_and_problems_are_ranked_apart() -> Non
     ]  # fmt: skip
 
 
+def test_a_load_is_ranked_by_what_it_moves() -> None:
+    load = rate("a", 1.0, 2.0).model_copy(update={"operation": "tma_load", "gb_per_s": 2728.0})
+    figures = report("run_1", machine("card_a", "t1")).model_copy(update={"rates": (load, load)})
+    site = Site()
+    site.add(given(figures, "lab"))
+    assert [row["rate"] for row in site.rankings()[0].rows()] == ["2728\N{NO-BREAK SPACE}GB/s"] * 2
+
+
 def test_a_row_of_an_older_page_is_one_gpus() -> None:
     new = report("run_1", machine("card_a", "t1")).model_copy(update={"rules": 6})
     old = new.model_copy(update={"rules": 3})

@@ -80,8 +80,8 @@ def quote(text: str) -> None:
 
 
 def watch(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
-    """Return the exit code of a command whose output goes to ``log``. It is ended with this
-    process.
+    """Return the exit code of a command whose output goes to ``log``; say meanwhile how long it
+    runs. It is ended with this process.
     """
     with log.open("w") as stream, ticking():
         process = subprocess.Popen(

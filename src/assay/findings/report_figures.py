@@ -107,6 +107,11 @@ def rate_of(facts: ArmFacts, time: Summary) -> float:
     return time.inverse(facts.flop * 1e-9).value()
 
 
+def bandwidth_of(facts: ArmFacts, time: Summary) -> float:
+    """Return GB/s from ms: bytes that must be moved over (ms * 1e-3 s) over 1e9."""
+    return facts.bytes * 1e-6 / time.value()
+
+
 def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
     """Yield the time and the rate of every arm that was timed."""
     for (target, name), record in evidence.benchmarks.items():
@@ -130,7 +135,7 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
                 time_ms=time.value(),
                 ci90_ms=time.interval(),
                 tflop_per_s=rate_of(facts, time),
-                gb_per_s=facts.bytes * 1e-6 / time.value(),
+                gb_per_s=bandwidth_of(facts, time),
                 roofline_fraction=roofline.fraction(time.value(), facts, workload.dtype, peaks),
             )
 

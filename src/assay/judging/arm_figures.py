@@ -84,8 +84,8 @@ class Launches:
     def _arm(self, comparison: str, name: str) -> tuple[ArmFacts, Workload]:
         arm = self.catalog.comparisons[comparison].arm(name)
         workload = self.catalog.workloads[arm.workload]
-        facts = dict(_facts_of(workload.model_dump_json()))
-        facts |= {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
+        of_arm = {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
+        facts = _facts_of(workload.model_dump_json()) | of_arm
         return ArmFacts(binary_sha256=None, **facts), workload
 
 

@@ -7,7 +7,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import benchmark_path, correctness_path, profile_path
-from assay.findings.report_figures import rate_of, timed_arm
+from assay.findings.report_figures import bandwidth_of, rate_of, timed_arm
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
@@ -106,8 +106,7 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     rate = bound = fmt.NOTHING
     if time and facts and facts.flop:
         workload, peaks = catalog.workloads[arm.workload], catalog.targets[target].peaks
-        moved = facts.bytes * 1e-6 / time.value()
-        rate = fmt.rate(workload.operation, rate_of(facts, time), moved)
+        rate = fmt.rate(workload.operation, rate_of(facts, time), bandwidth_of(facts, time))
         fraction = roofline.fraction(time.value(), facts, workload.dtype, peaks)
         bound = fmt.percent(fraction) + (" (from L2)" if fraction > 1 else "")
     processes = record.processes if record else ()
