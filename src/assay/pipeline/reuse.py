@@ -150,6 +150,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     own = own_records(evidence, target)
     builds = [read_record(BuildRecord, path) for path in sorted((own / "builds").glob("*/*.json"))]
     builds.sort(key=lambda each: each.arch == now.targets[target].arch)  # which decides, being last
+    _require_builds(evidence, planned, builds, name)
     alike = dict[str, bool]()
     for each in builds:
         try:
@@ -199,6 +200,26 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     )
     held["compilations"] = usable_file_compiles(now, lock, own)
     return planned.model_copy(update=held)
+
+
+def _require_builds(
+    evidence: Path, planned: TargetPlan, builds: Sequence[BuildRecord], name: str
+) -> None:
+    """Raise BadInput where the evidence lacks a record of what made a binary that it measured."""
+    made = {each.artifact.sha256 for each in builds if each.artifact}
+    gates = stages.CORRECTNESS
+    records = [
+        read_record(gates.record, path)
+        for comparison in planned.comparisons
+        if (path := evidence / gates.path(planned.target, comparison)).is_file()
+    ]
+    arms = [arm for record in records for arm in record.arms if arm.binary_sha256]
+    if unmade := {arm.variant for arm in arms if arm.binary_sha256 not in made}:
+        what = first_named(sorted(unmade))
+        raise BadInput(
+            f"{name}: has no record of how its binaries on {planned.target} were made ({what}), so "
+            f"it can't be judged again"
+        )
 
 
 def require_figures(held: TargetPlan) -> None:
