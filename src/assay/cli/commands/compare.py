@@ -1,5 +1,6 @@
 """``./assay compare``: show what several reports say of the same claims."""
 
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +55,8 @@ def compare(
     known = {name for report in reports for name in report.figures.claims}
     for name in set(claim or ()) - known:
         raise BadInput(f"no report says anything of '{name}'{suggest(name, sorted(known))}")
+    if not any(a.figures.claims.keys() & b.figures.claims for a, b in combinations(reports, 2)):
+        raise BadInput("these reports have no claim in common: nothing can be compared")
     view, every = comparison_view(reports, claim or ()), every or bool(claim)
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
