@@ -158,7 +158,7 @@ def main() -> None:
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
-        _end(_usage_sentence(error), ExitCode.BAD_INPUT)
+        _end(_usage_sentence(error, named), ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         _end(f"interrupted: nothing half-made is left; to begin again: {_again(arguments)}", code)
@@ -206,9 +206,10 @@ def _again(arguments: Sequence[str]) -> str:
     return shlex.join([checkout.command(), *arguments])
 
 
-def _usage_sentence(error: TyperException) -> str:
+def _usage_sentence(error: TyperException, named: Sequence[str]) -> str:
     context: typer.Context | None = getattr(error, "ctx", None)
-    command = context.command_path if context else shlex.quote(checkout.command())
+    called = shlex.join([checkout.command(), *named])
+    command = context.command_path if context else called
     problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
     return f"{problem[:1].lower()}{problem[1:]} ({command} --help says more)"
 

@@ -98,7 +98,7 @@ def again_line(again: MeasuredAgain) -> str:
     by = "nobody else yet"
     if others.measurements:
         by = f"{counted(others.signers, 'other signer')} {_says(others)}"
-    also = f"; by the same signer {_says(same)}" if same.measurements else ""
+    also = f"; by those who measured these {_says(same)}" if same.measurements else ""
     return f"Measured again by {by}{also}."
 
 

@@ -1,6 +1,6 @@
 """Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
@@ -38,11 +38,13 @@ def require_places(root: Path, run: str, key: Path | None) -> None:
         require_key_place(key)
 
 
-def name_of_run(home: Path, claims: Sequence[str]) -> str:
-    """Return LOCAL, or the first of the claims where LOCAL's signed report has others, too."""
-    earlier = _signed_plan(home / REPORTS / LOCAL) if claims else None
-    more = earlier is not None and {each.claim for each in earlier.answers} - set(claims)
-    return claims[0] if more else LOCAL
+def name_of_run(home: Path, named: Sequence[str], claims: Collection[str]) -> str:
+    """Return LOCAL, or the first of the ``named`` claims or sources, whose claims are ``claims``,
+    where LOCAL's signed report has others, too.
+    """
+    earlier = _signed_plan(home / REPORTS / LOCAL) if named else None
+    more = earlier is not None and {each.claim for each in earlier.answers}.difference(claims)
+    return named[0] if more else LOCAL
 
 
 def _signed_plan(report: Path) -> Plan | None:

@@ -82,10 +82,12 @@ def test_claim_and_source_do_not_go_together(assay: Any) -> None:
 def test_some_claims_alone_leave_a_report_of_all_where_it_is(own_report: Path) -> None:
     """The page offers ``reproduce --claim`` to copy, and the report of all is there by then."""
     root = own_report.parents[1]
-    assert name_of_run(root, ["demo_bk32"]) == "local"
+    claim = ["demo_bk32"]
+    assert name_of_run(root, claim, claim) == "local"
     own_report.rename(root / "reports" / "local")
-    assert name_of_run(root, ["demo_bk32"]) == "demo_bk32"
-    assert name_of_run(root, []) == "local"
+    assert name_of_run(root, claim, claim) == "demo_bk32"
+    assert name_of_run(root, ["another"], claim) == "another"  # a source
+    assert name_of_run(root, [], []) == "local"
 
 
 def test_the_longest_stage_comes_first_and_what_did_not_run_now_is_left_out(tmp_path, capsys):

@@ -1,6 +1,5 @@
 """``./assay claims``: list what is claimed, what was measured, and the verdicts."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,9 +78,7 @@ def claims(
     if as_json:
         console.show_json(rows)
         return
-    counts = Counter(row["kind"] for row in rows)
-    relations = counted(counts["audit"], "relation")
-    lines = [f"{counted(counts['claim'], 'claim')}, {relations} between printed figures"]
+    lines = [counted(len(rows), "claim")]
     listed = {row["claim"]: row["outcome"] for row in rows}
     for name, verdicts in by_report.items():
         shown = listed.keys() & {each.claim for each in verdicts}

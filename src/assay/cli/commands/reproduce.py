@@ -161,8 +161,9 @@ def reproduce(
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else _checked_project(root, folder)
     defaults = checkout.default_run() if folder is None else opt.default_project_run(catalog)
+    asked = claim or [each for each, of in catalog.source_of.items() if of in (source or ())]
     options = Options(
-        run=run or name_of_run(opt.home(folder), claim or ()),
+        run=run or name_of_run(opt.home(folder), claim or source or (), asked),
         sources=catalog.sources_of(claim) if claim else tuple(source or defaults.sources),
         claims=tuple(dict.fromkeys(claim or ())),
         targets=tuple(target or defaults.targets),
@@ -194,6 +195,7 @@ def reproduce(
         _tell_plan(plan, request.prebuilt)
         for line in claim_lines(catalog, plan, every=verbose):
             console.say(line)
+        require_kept_report(root, request, plan, narrowed=narrowed)
     else:
         began = time.time()
         try:
