@@ -65,7 +65,7 @@ def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
 def claim_words(catalog: Catalog, verdict: Verdict) -> str:
     """Return a claim's id, what was claimed, what was measured where, and the verdict."""
     text = verdict_text(catalog, verdict)
-    parts = [f"claimed {claimed_text(catalog, verdict)}"]
+    parts = [] if verdict.claimed is None else [f"claimed {claimed_text(catalog, verdict)}"]
     if verdict.measured is not None:
         word = "computed" if verdict.artifact == "arithmetic" else "measured"
         place = f" on {verdict.target}" if verdict.target else ""
@@ -73,7 +73,8 @@ def claim_words(catalog: Catalog, verdict: Verdict) -> str:
         parts.append(f"{word} {text.measured}{place}{named}")
     cause = f" ({verdict.why.short})" if verdict.why else ""
     would = "would be " if text.instead_of else ""
-    return f"{verdict.claim}: {', '.join(parts)}: {would}{text.status.word}{cause}"
+    figures = f"{', '.join(parts)}: " if parts else ""
+    return f"{verdict.claim}: {figures}{would}{text.status.word}{cause}"
 
 
 def not_run_words(verdicts: Iterable[Verdict]) -> Iterator[str]:

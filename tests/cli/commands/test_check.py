@@ -107,7 +107,7 @@ class TestCheck:
         edit(mine, "assay.yaml", ("at_least", "at_leas"))
         answer = assay("check", "--project", mine)
         assert len(answer.out.splitlines()) == 1
-        assert "mend these first" in " ".join(answer.err.split())
+        assert "more may show" in " ".join(answer.err.split())
 
     def test_an_empty_file_is_said_with_what_writes_one(self, assay: Any, mine: Path) -> None:
         (mine / "assay.yaml").write_text("# nothing yet\n")

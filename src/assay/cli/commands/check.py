@@ -37,7 +37,7 @@ def check(project: ProjectOption = None) -> None:
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
         if checked.catalog.project is None:
-            found += "; mend these first, for more may be wrong"
+            found += "; once mended, more may show"
         raise BadInput(found) if checked.problems else CheckFailed(found)
     _tell_sound(checked.catalog, figures, str(folder))
 
