@@ -93,8 +93,8 @@ class Turn(Record):
     """Whether an output of this turn was compared with the oracle."""
     relative_error: float | None
     clock_mhz: float | None = None
-    """Mean SM clock over the turn, cycles (%clock64) by time (%globaltimer); None where unknown.
-    A launch takes its time in ms times 1000 times this many cycles."""
+    """Mean SM clock of the record's ``clock_of``, cycles (%clock64) by time (%globaltimer); None
+    where unknown. A launch takes its time in ms times 1000 times this many cycles."""
 
 
 class Block(Record):
@@ -218,6 +218,9 @@ class BenchmarkRecord(GpuRecord):
     import_seconds: Unread = None
     remarks: tuple[str, ...] = ()
     """What did not go as the protocol asked (no cycles, no graphs), each once."""
+    clock_of: Literal["turn", "launch"] = "turn"
+    """What the clocks of the turns are of: their last launch, or, as first recorded, all of the
+    turn. While L2 is flushed between launches the clock is higher than in them."""
     looks: tuple[int, ...] = ()
     """After how many processes a verdict was looked for; empty where their number was fixed."""
     alone: Process | None = None

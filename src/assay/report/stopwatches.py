@@ -21,7 +21,7 @@ ArmKey = tuple[str, str, str]  # (target, comparison, arm)
 
 
 class ClockSpread(NamedTuple):
-    """Mean SM clock of an arm's turns in MHz, by cycles over time."""
+    """Mean SM clock of an arm's launches in MHz, one a turn, by cycles over time."""
 
     median_mhz: float
     low_mhz: float
@@ -124,12 +124,14 @@ def agreement_section(
     if not found:
         return None
     limit = catalog.judging.stopwatch_agreement
+    of_turns = any(record.clock_of == "turn" for record in evidence.benchmarks.values())
     compared = [one for one in found if one.off]
     return {
         "limit": fmt.declared_percent(limit),
         "arms": len(compared),
         "in_time": sum(one.in_time(limit) for one in compared),
         "disagree": sum(one.disagrees(limit) for one in compared),
+        "clock_of_turns": of_turns,
         "rows": [
             {
                 "of": one,

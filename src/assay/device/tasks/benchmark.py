@@ -313,6 +313,7 @@ def benchmark_record(
         "processes": [],
         "seconds": 0.0,
         "remarks": [],
+        "clock_of": "launch",
     }
 
 

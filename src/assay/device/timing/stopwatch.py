@@ -36,11 +36,13 @@ def nothing(*_told: object) -> None:
 
 @dataclass(frozen=True)
 class Timing:
-    """One turn: event times of each launch, host time to enqueue one, mean SM clock if known."""
+    """One turn: event times of each launch, host time to enqueue one."""
 
     times_ms: list[float]
     host_ms: float
     clock_mhz: float | None = None
+    """Mean SM clock of the last launch; over the turn it is higher, for flushing L2 takes little
+    power."""
     after_ms: float = 0.0
     """How much longer than the stream that is timed others had work, where they are watched."""
     started: float = 0.0

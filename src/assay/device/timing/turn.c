@@ -63,7 +63,7 @@ struct turn {
     object *launch; /* enqueues one launch, returns its output */
     object *before; /* called with its number ahead of each */
     object *lead;   /* gives the GPU idle work, while the host gets ahead */
-    object *stamp;  /* called with 0 ahead of all launches, with 1 behind them */
+    object *stamp;  /* called with 0 ahead of the last launch, with 1 behind it */
     object *keep;   /* called with the place of a keep and the output that it wants */
     object *look;   /* called behind some launches, where others' work is watched */
     void *stream;
@@ -137,6 +137,7 @@ static int keep(const struct turn *turn, int number, object *output)
 static int launch(const struct turn *turn, int number, void *context, void **pair, object **last)
 {
     void *start = pair[0], *stop = pair[1];
+    int last_one = number == turn->samples - 1;
     if (number == turn->alone && get_ahead(turn)) /* no other work may run until it begins */
         return -1;
     if (called(PyObject_CallFunction(turn->before, "i", number)))
@@ -145,6 +146,8 @@ static int launch(const struct turn *turn, int number, void *context, void **pai
     if (turn->flush_bytes
         && ASK(cuMemsetD8Async, turn->flush, 0, turn->flush_bytes, turn->stream))
         return -1;
+    if (last_one && called(PyObject_CallFunction(turn->stamp, "i", 0)))
+        return -1;
     if (ASK(cuEventRecord, start, turn->stream))
         return -1;
     if (number == turn->alone && ASK(cuCtxWaitEvent, context, start))
@@ -152,7 +155,8 @@ static int launch(const struct turn *turn, int number, void *context, void **pai
     object *output = PyObject_CallNoArgs(turn->launch);
     if (output == NULL)
         return -1;
-    int refused = ASK(cuEventRecord, stop, turn->stream);
+    int refused = ASK(cuEventRecord, stop, turn->stream)
+                  || (last_one && called(PyObject_CallFunction(turn->stamp, "i", 1)));
     if (*last != NULL)
         Py_DecRef(*last);
     *last = output;
@@ -196,7 +200,7 @@ static int take(const struct turn *turn, void **events, FILE *text)
     if (ASK(cuCtxGetCurrent, &context))
         return -1;
     long long began = nanoseconds();
-    if (get_ahead(turn) || called(PyObject_CallFunction(turn->stamp, "i", 0)))
+    if (get_ahead(turn))
         return -1;
     long long first = nanoseconds();
     for (int number = 0; number < turn->samples && !failed; number++)
@@ -209,7 +213,7 @@ static int take(const struct turn *turn, void **events, FILE *text)
     if (turn->watched
         && (ASK(cuCtxRecordEvent, context, all_ended) || ASK(cuEventRecord, ended, turn->stream)))
         return -1;
-    if (called(PyObject_CallFunction(turn->stamp, "i", 1)) || wait_for_gpu())
+    if (wait_for_gpu())
         return -1;
     fprintf(text, "{\"number\": %d", turn->fd < 0 ? -1 : written++);
     put(text, ", \"started\": ", began);

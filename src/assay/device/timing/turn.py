@@ -48,7 +48,6 @@ def _take(turn: AskedTurn, events: Sequence[ctypes.c_void_p]) -> Json:
     ask("cuCtxGetCurrent", ctypes.byref(context))
     began = time.monotonic()
     get_ahead()
-    turn.stamp(0)
     first = time.monotonic()
     for number in range(turn.samples):
         start, stop = events[2 * number : 2 * number + 2]
@@ -58,11 +57,16 @@ def _take(turn: AskedTurn, events: Sequence[ctypes.c_void_p]) -> Json:
         if turn.flush_bytes:
             flush = ctypes.c_uint64(turn.flush), 0, ctypes.c_size_t(turn.flush_bytes)
             ask("cuMemsetD8Async", *flush, stream)
+        last = number == turn.samples - 1
+        if last:
+            turn.stamp(0)
         ask("cuEventRecord", start, stream)
         if number == turn.alone:
             ask("cuCtxWaitEvent", context, start)
         output = turn.launch()
         ask("cuEventRecord", stop, stream)
+        if last:
+            turn.stamp(1)
         for place, wanted in enumerate(turn.numbers[: turn.keeps]):
             if wanted == number or (wanted < 0 and secrets.randbelow(number + 1) == 0):
                 turn.keep(place, output)
@@ -73,7 +77,6 @@ def _take(turn: AskedTurn, events: Sequence[ctypes.c_void_p]) -> Json:
     if turn.watched:
         ask("cuCtxRecordEvent", context, all_ended)
         ask("cuEventRecord", ended, stream)
-    turn.stamp(1)
     ask("cuCtxSynchronize")
     return {
         "started": began,
