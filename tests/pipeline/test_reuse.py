@@ -93,6 +93,17 @@ def test_a_report_that_only_took_others_over_is_not_nested_itself(tmp_path: Path
     }
 
 
+def test_what_does_not_say_how_its_binaries_were_made_is_not_taken_over(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    write_bytes(root / TOOLCHAIN_LOCK, LOCK.encode())
+    report = signed_report(root, "first_run")
+    (lost, *_) = (report / "evidence" / "builds").glob("sm_90a/*.json")
+    lost.unlink()
+    sign(report, key := tmp_path / "key")
+    with pytest.raises(BadInput, match=f"no record of how.*{lost.stem}"):
+        find_recorded(root, load_catalog(root), ["h100"], [report], [public_key_path(key)])
+
+
 def test_a_report_that_was_changed_since_is_not_copied(report: Path, tmp_path: Path) -> None:
     asked = EarlierReport(name="first_run", path=str(report), folder="", manifest_sha256="0" * 64)
     copy = tmp_path / "run" / "earlier" / "first_run"

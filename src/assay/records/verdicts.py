@@ -126,8 +126,8 @@ class Why(StrEnum):
     )
     READING_MISSING = (
         "reading_missing",
-        "a reading that could change it was not measured on this GPU, or is open",
-        "a reading is missing",
+        "one of its meanings, which could change the verdict, was not measured here, or is open",
+        "one meaning is open",
     )
     ONE_BUILD = ("one_build", "somebody's build of it was looked into, and nothing of it ran",
                  "one build, none ran")  # fmt: skip

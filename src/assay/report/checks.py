@@ -222,10 +222,12 @@ def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
         "measured binaries with {} machine code when compiled again",
         ("the same", "other"),
     )
+    if guard is None:
+        return None
     changed = len(compiled) - len(same)
-    if guard is None or not changed:
-        return guard
-    return replace(guard, words=f"{guard.words}, and {changed} whose source was changed since")
+    more = f"; {changed} more are of sources that changed since" if changed else ""
+    each = ", counted on each GPU" if len({match.target for match in compiled}) > 1 else ""
+    return replace(guard, words=f"{guard.words}{more}{each}")
 
 
 def _share(
