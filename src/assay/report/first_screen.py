@@ -18,6 +18,7 @@ from assay.findings.headline import (
 )
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
+from assay.records.evaluations import NotRun
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import INFERRED, Status, Why
 from assay.report import formatting as fmt
@@ -105,8 +106,11 @@ def conclusion(splits: Counts, inferred: int = 0) -> str:
     hold = sum(n for status, n in numbers if status.facts.decided and not status.facts.strict)
     of = counted(total, *OF_WHAT[kind])
     parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
-    seems = f" ({'' if inferred == fail else f'{inferred} '}by inference)" if inferred else ""
-    parts += [f"{fail} {agreeing(fail, 'does', 'do')} not{seems}"] if fail else []
+    if fail and inferred == fail:
+        parts.append(f"{fail} {agreeing(fail, 'seems', 'seem')} not to")
+    elif fail:
+        seems = f" ({inferred} of them, it seems)" if inferred else ""
+        parts.append(f"{fail} {agreeing(fail, 'does', 'do')} not{seems}")
     idle = total - hold - fail
     parts += [f"{idle} {agreeing(idle, 'stays', 'stay')} open"] if idle else []
     return f"{', '.join(parts)}."
@@ -137,13 +141,15 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
     product = catalog.targets[plan.target].product
     if provision.kind == "none" or platform is None:
         detail = provision.detail if provision.kind == "none" else "no platform record"
+        if provision.reason is NotRun.NO_DEVICE:
+            detail = "none was at hand"
         return product, f"not measured: {detail}", ""
     gpu = platform.device.gpu
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = ""
     if provision.kind == "recorded":
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
-        where = f"taken from report {name}"
+        where = f"by run {name}, whose signed report lies in evidence/earlier"
     facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
     return gpu.product if plan.timed else product, facts, where
 

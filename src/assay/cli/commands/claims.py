@@ -89,6 +89,8 @@ def claims(
                 lines.append(f"  {counted(len(counts_so), *words)}: {came_out(counts_so)}")
         if (others := len(shown) - len(once)) > 0:
             lines.append(f"  {with_another(others)}")
+    if silent := [row for row in rows if row["status"] is None]:
+        lines.append(f"by no report: {counted(len(silent), 'claim')}")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 

@@ -80,7 +80,7 @@ def _roofline(
     above = sum(point.rate > point.intensity * slope for point in points.values())
     beyond = (
         f"{counted(above, 'point lies', 'points lie')} above the slope: the slope is what memory "
-        "delivers, and these read what the L2 cache still held. "
+        "delivers, so these must have read what the L2 cache still held. "
     )
     of_fp8 = peak != target.peaks.fp16_tensor_tflop_per_s
     ceilings = peak, target.peaks.memory_gb_per_s

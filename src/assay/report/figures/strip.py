@@ -93,9 +93,10 @@ def figure_strip(
         for source, found in dots.items()
         if found
     ]
-    margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
     seen = {each.status for each, _ in drawn}
     every = [dot for _, found in lanes for dot in found]
+    bounds = all(dot.bound for dot in every)
+    margins = () if bounds else (catalog.judging.absolute_margin, catalog.judging.ratio_margin)
     small = [SMALL_WORDS[printed] for printed in sorted({d.printed for d in every if d.small})]
     looks = (
         (f"small: {', or '.join(small)}", bool(small)),
@@ -104,6 +105,7 @@ def figure_strip(
     )
     return {
         "drawings": [drawing(lanes, margins, sheet) for sheet in (WIDE, NARROW)],
+        "margins": bool(margins),
         "legend": [(mark_of(status), status.word) for status in Status if status in seen],
         "looks": [words for words, there in looks if there],
         "counts": f"{len(drawn)} of {len(of_kinds)} figures and ratios have a mark",
@@ -135,11 +137,11 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
 
 
 def drawing(
-    lanes: Sequence[tuple[str, Sequence[Dot]]], margins: tuple[float, float], sheet: Sheet
+    lanes: Sequence[tuple[str, Sequence[Dot]]], margins: Sequence[float], sheet: Sheet
 ) -> str:
     """Return the plot of lanes, each a label and its dots, for one kind of page.
 
-    ``margins``: of absolute figures and of ratios, as fractions.
+    ``margins``: of absolute figures and of ratios, as fractions; none where no dot has one.
     """
     values = [v for _, dots in lanes for dot in dots for v in (dot.ratio.low, dot.ratio.high)]
     left, width = sheet.left, sheet.width
@@ -175,7 +177,7 @@ def drawing(
         f'<rect class="margin-{name}" x="{short(across(1 / (1 + margin)))}" y="{short(head)}" '
         f'width="{short(across(1 + margin) - across(1 / (1 + margin)))}" '
         f'height="{short(top - head)}"/>'
-        for name, margin in zip(("wide", "narrow"), margins, strict=True)
+        for name, margin in zip(("wide", "narrow"), margins, strict=False)
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
