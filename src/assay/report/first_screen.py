@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.evidence.stages import nested_name
 from assay.findings.headline import (
     ELSEWHERE,
     FIGURES,
@@ -147,9 +148,9 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
     gpu = platform.device.gpu
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = ""
-    if provision.kind == "recorded":
-        name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
-        where = f"by run {name}, whose signed report lies in evidence/earlier"
+    if provision.within is not None:
+        run = nested_name(provision.within)
+        where = f"by run {run}, whose signed report lies in evidence/earlier"
     facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
     return gpu.product if plan.timed else product, facts, where
 
