@@ -74,7 +74,7 @@ def reproduce(
         str | None,
         typer.Option(
             help="Name of the run: results/NAME, reports/NAME. Without it 'local', or the claim's "
-            "where --claim would make less of a report that is there."
+            "or source's where reports/local has more."
         ),
     ] = None,
     dry_run: Annotated[
