@@ -24,7 +24,7 @@ from assay.report.verdict_text import (
     verdict_text,
 )
 
-BAR_OF = 8.0  # the factor at which a line's small bar ends, on either side of 1
+BAR_OF = 2.0  # the factor at which a line's small bar ends, on either side of 1
 TITLES = {
     "measured": ("Measured figures", "Measured"),
     "builds": ("Compile probes, counts and other statements", "Found"),
