@@ -17,7 +17,7 @@ def dot(place: int, value: float) -> Dot:
 
 
 def drawn(*dots: Dot, sheet: Sheet = WIDE) -> str:
-    return drawing([("source 000", dots)], (0.08, 0.05), sheet)
+    return drawing([("source 000", dots)], {"wide": 0.08, "narrow": 0.05}, sheet)
 
 
 def marks(svg: str) -> list[tuple[float, float]]:

@@ -95,8 +95,10 @@ def figure_strip(
     ]
     seen = {each.status for each, _ in drawn}
     every = [dot for _, found in lanes for dot in found]
-    bounds = all(dot.bound for dot in every)
-    margins = () if bounds else (catalog.judging.absolute_margin, catalog.judging.ratio_margin)
+    judging = catalog.judging
+    margins = {"wide": judging.absolute_margin, "narrow": judging.ratio_margin}
+    if all(dot.bound for dot in every):
+        margins = {}
     small = [SMALL_WORDS[printed] for printed in sorted({d.printed for d in every if d.small})]
     looks = (
         (f"small: {', or '.join(small)}", bool(small)),
@@ -137,11 +139,12 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
 
 
 def drawing(
-    lanes: Sequence[tuple[str, Sequence[Dot]]], margins: Sequence[float], sheet: Sheet
+    lanes: Sequence[tuple[str, Sequence[Dot]]], margins: Mapping[str, float], sheet: Sheet
 ) -> str:
     """Return the plot of lanes, each a label and its dots, for one kind of page.
 
-    ``margins``: of absolute figures and of ratios, as fractions; none where no dot has one.
+    ``margins``: of absolute figures (wide) and of ratios (narrow), as fractions; none where no dot
+    has one.
     """
     values = [v for _, dots in lanes for dot in dots for v in (dot.ratio.low, dot.ratio.high)]
     left, width = sheet.left, sheet.width
@@ -177,7 +180,7 @@ def drawing(
         f'<rect class="margin-{name}" x="{short(across(1 / (1 + margin)))}" y="{short(head)}" '
         f'width="{short(across(1 + margin) - across(1 / (1 + margin)))}" '
         f'height="{short(top - head)}"/>'
-        for name, margin in zip(("wide", "narrow"), margins, strict=False)
+        for name, margin in margins.items()
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
