@@ -75,7 +75,9 @@ class TestSameBytes:
                     if each.kind != "program" and as_compiled(each) and cuda_file(each) not in files
                 }
                 program = [] if files else [PROGRAM]
-                again = rebuild(report, ROOT, place, only=[*of_file.values(), *program])
+                only = [*of_file.values(), *program]
+                again = rebuild(report, ROOT, place, only=only)
+            assert len(again.builds) == len(only) > 0
             files |= set(of_file)
             unlike |= {
                 f"{each.name}: {each.detail}" for each in again.builds if each.status not in PROVEN
